@@ -1,0 +1,26 @@
+// The kernel of the emulated link.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace tandem {
+
+struct EmulatedTransfer {
+  void* data = nullptr;  // [bytes] in GPU memory: read and written back unchanged
+  void* host = nullptr;  // [host_bytes] pinned staging; null: no traffic over PCIe
+  std::int64_t bytes = 0;
+  std::int64_t host_bytes = 0;
+  std::int64_t moved_bytes = 0;  // in all, by ring steps: 2 (n-1)/n * bytes, read once and written once
+  double latency_ns = 0.0;
+  double duration_ns = 0.0;  // of the whole, latency included
+};
+
+// Grid: `ctas` blocks of 512 threads with so much shared memory that a block shares its multiprocessor with
+// no other block. Bytes: moved_bytes read + written per call; bound by the pacing. `begin` [1] is device
+// memory for the time at which the first block started.
+void launch_emulated_transfer(const EmulatedTransfer& transfer, std::uint64_t* begin, int ctas,
+                              cudaStream_t stream);
+
+}  // namespace tandem
