@@ -30,7 +30,7 @@ END_OF_STEP = "::end_step("  # ops/cuda/step_kernels.cu: once per step
 COMMUNICATION = "all-reduce"
 COPIES = "copies"
 CLASSES = [
-    (COMMUNICATION, r"emulated_transfer|reset_begin|ncclDevKernel|ncclKernel"),
+    (COMMUNICATION, r"emulated_transfer|stamp_turn|ncclDevKernel|ncclKernel"),
     ("attention", r"fmha|flash|sdpa|causal_softmax|attention"),
     ("convolution", r"fprop|dgrad|wgrad|convolve|conv2d|implicit_gemm|zero_padding_one"),
     ("batch norm", r"channels_per_thread|channel_per_column|patch_per_thread|apply_output_pack_per_thread"),

@@ -14,7 +14,7 @@ constexpr ByteCount kStaging{8 << 20};
 class EmulatedCommunicator final : public Communicator {
  public:
   EmulatedCommunicator(CudaDevice& device, const EmulatedLink& link)
-      : link_(link), begin_(device.memory(), ByteCount(sizeof(std::uint64_t))) {
+      : link_(link), clock_(device.memory(), ByteCount(sizeof(EmulatedClock))) {
     TANDEM_EXPECT(link.ranks >= 2 && link.model.bus_gbit_per_s > 0 && link.ctas >= 1,
                   "an emulated link of {} ranks, {} Gbit/s, {} blocks", link.ranks, link.model.bus_gbit_per_s,
                   link.ctas);
@@ -55,12 +55,12 @@ class EmulatedCommunicator final : public Communicator {
          .moved_bytes = static_cast<std::int64_t>(moves_per_byte * static_cast<double>(bytes)),
          .latency_ns = link_.model.latency_us * 1e3,
          .duration_ns = static_cast<double>(duration.count())},
-        static_cast<std::uint64_t*>(begin_.data()), link_.ctas, as_cuda(stream).raw());
+        static_cast<EmulatedClock*>(clock_.data()), link_.ctas, as_cuda(stream).raw());
     TANDEM_CUDA(cudaGetLastError());
   }
 
   EmulatedLink link_;
-  Buffer begin_;
+  Buffer clock_;
   Buffer staging_;
 };
 

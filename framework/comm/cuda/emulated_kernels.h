@@ -17,10 +17,15 @@ struct EmulatedTransfer {
   double duration_ns = 0.0;  // of the whole, latency included
 };
 
+// In device memory; a transfer's own while it runs.
+struct EmulatedClock {
+  unsigned long long turn_ns;     // when its turn on the stream came
+  unsigned long long started_ns;  // when its first block started
+};
+
 // Grid: `ctas` blocks of 512 threads with so much shared memory that a block shares its multiprocessor with
-// no other block. Bytes: moved_bytes read + written per call; bound by the pacing. `begin` [1] is device
-// memory for the time at which the first block started.
-void launch_emulated_transfer(const EmulatedTransfer& transfer, std::uint64_t* begin, int ctas,
+// no other block. Bytes: moved_bytes read + written per call; bound by the pacing.
+void launch_emulated_transfer(const EmulatedTransfer& transfer, EmulatedClock* clock, int ctas,
                               cudaStream_t stream);
 
 }  // namespace tandem

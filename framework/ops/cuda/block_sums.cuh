@@ -13,6 +13,9 @@ struct Plus {
     return a + b;
   }
 };
+struct PlusEach {
+  __device__ float2 operator()(float2 a, float2 b) const { return {a.x + b.x, a.y + b.y}; }
+};
 struct Larger {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
@@ -27,11 +30,10 @@ __device__ inline Value combine_in_warp(Value value, Combine combine) {
   return value;
 }
 
-// Over all threads of a block of whole warps, the same value in each.
+// Over the warps of a block, each of which has its value in all its threads; the same in every thread.
 template <class Value, class Combine>
-__device__ inline Value combine_in_block(Value value, Combine combine) {
+__device__ inline Value combine_warps(Value value, Combine combine) {
   __shared__ Value of_warp[32];
-  value = combine_in_warp(value, combine);
   __syncthreads();  // the last use of of_warp is over
   if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
   __syncthreads();
@@ -39,6 +41,12 @@ __device__ inline Value combine_in_block(Value value, Combine combine) {
   const int warps = static_cast<int>(blockDim.x / 32);
   for (int warp = 1; warp < warps; ++warp) value = combine(value, of_warp[warp]);
   return value;
+}
+
+// Over all threads of a block of whole warps, the same value in each.
+template <class Value, class Combine>
+__device__ inline Value combine_in_block(Value value, Combine combine) {
+  return combine_warps(combine_in_warp(value, combine), combine);
 }
 
 // The second stage of column sums, with blocks of kFinishColumns x kFinishLanes threads.

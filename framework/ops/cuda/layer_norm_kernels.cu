@@ -10,16 +10,21 @@
 
 #include "ops/cuda/block_sums.cuh"
 #include "ops/cuda/packs.cuh"
+#include "ops/cuda/shared_memory.cuh"
 
 namespace tandem {
 namespace {
 
 constexpr int kThreads = 256;
 constexpr int kForwardBlocks = 8;  // per multiprocessor
-constexpr int kBackwardBlocks = 2;
 
-// Two such rings fit a multiprocessor of a data-centre GPU since A100.
-constexpr int kRingBytes = 96 * 1024;
+// The same for the gradient: as many as the sums over rows leave registers for.
+template <int kPacks>
+inline constexpr int kBackwardBlocks = kPacks == 1 ? 4 : 2;
+
+// What the rings of all blocks of a multiprocessor take together: an H100 has 228 KiB. Where there is less,
+// fewer blocks share one.
+constexpr int kRingsBytes = 192 * 1024;
 
 // kThreadsPerRow: 32 or kThreads.
 template <int kThreadsPerRow>
@@ -43,6 +48,17 @@ __device__ inline float sum_of_row(float value) {
     return combine_in_warp(value, Plus{});
   } else {
     return combine_in_block(value, Plus{});
+  }
+}
+
+// Two sums for the barriers of one.
+template <int kThreadsPerRow>
+__device__ inline float2 sums_of_row(float first, float second) {
+  const float2 of_warp{combine_in_warp(first, Plus{}), combine_in_warp(second, Plus{})};
+  if constexpr (kThreadsPerRow == 32) {
+    return of_warp;
+  } else {
+    return combine_warps(of_warp, PlusEach{});
   }
 }
 
@@ -137,7 +153,7 @@ template <class T, int N, int kPacks>
 struct RowRing {
   enum Which { kDy, kX, kResidual, kTensors };
   static constexpr int kSlotBytes = kTensors * kPacks * kThreads * static_cast<int>(sizeof(Pack<T, N>));
-  static constexpr int kSlots = std::clamp(kRingBytes / kSlotBytes, 1, 4);
+  static constexpr int kSlots = std::clamp(kRingsBytes / kBackwardBlocks<kPacks> / kSlotBytes, 1, 4);
   static constexpr int kBytes = kSlots * kSlotBytes;
 
   Pack<T, N>* packs;
@@ -170,7 +186,7 @@ __device__ inline void request_row(const RowRing<T, N, kPacks>& ring, const RowP
 // With n = (x - mean) / deviation and g = dy * scale:
 //   dx = (g - mean(g) - n * mean(g n)) / deviation
 template <class T, int N, int kThreadsPerRow, int kPacks>
-__global__ void __launch_bounds__(kThreads, kBackwardBlocks)
+__global__ void __launch_bounds__(kThreads, kBackwardBlocks<kPacks>)
     gradient_row_in_registers(LayerNormShape shape, LayerNormBackwardPass pass) {
   using Ring = RowRing<T, N, kPacks>;
   extern __shared__ uint4 shared_memory[];
@@ -200,8 +216,8 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
       if (pack >= packs) continue;
       const auto scale = load_pack<float, N>(pass.scale, pack);
       float x[N], dy[N];
-      to_floats(ring.at(slot, Ring::kX, k), x);
-      to_floats(ring.at(slot, Ring::kDy, k), dy);
+      to_floats(load_pack(ring.at(slot, Ring::kX, k)), x);
+      to_floats(load_pack(ring.at(slot, Ring::kDy, k)), dy);
 #pragma unroll
       for (int j = 0; j < N; ++j) {
         // Differences first, then the deviation: the other way around, rows whose values hardly differ would
@@ -214,17 +230,18 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
         projection += gradient * normalised;
       }
     }
-    const float level = sum_of_row<kThreadsPerRow>(sum) * inverse_C;
-    const float along = sum_of_row<kThreadsPerRow>(projection) * inverse_C;
+    const float2 sums = sums_of_row<kThreadsPerRow>(sum, projection);
+    const float level = sums.x * inverse_C;
+    const float along = sums.y * inverse_C;
 #pragma unroll
     for (int k = 0; k < kPacks; ++k) {
       const int pack = k * kThreadsPerRow + place.lane;
       if (pack >= packs) continue;
       const auto scale = load_pack<float, N>(pass.scale, pack);
       float x[N], dy[N], dx[N] = {};
-      to_floats(ring.at(slot, Ring::kX, k), x);
-      to_floats(ring.at(slot, Ring::kDy, k), dy);
-      if (pass.d_residual != nullptr) to_floats(ring.at(slot, Ring::kResidual, k), dx);
+      to_floats(load_pack(ring.at(slot, Ring::kX, k)), x);
+      to_floats(load_pack(ring.at(slot, Ring::kDy, k)), dy);
+      if (pass.d_residual != nullptr) to_floats(load_pack(ring.at(slot, Ring::kResidual, k)), dx);
 #pragma unroll
       for (int j = 0; j < N; ++j) {
         const float normalised = (x[j] - mean) * inverse_deviation;
@@ -306,17 +323,21 @@ cudaError_t launch_layer_norm_forward(const LayerNormShape& shape, const LayerNo
 }
 
 std::int64_t layer_norm_partial_floats(const LayerNormShape& shape) {
-  const int threads_per_row = shape.C / pack_width(shape.C) <= kMostPacksOfWarp ? 32 : kThreads;
-  return static_cast<std::int64_t>(blocks_of(shape, threads_per_row, kBackwardBlocks)) * 2 * shape.C;
+  int blocks = 0;
+  with_layout(shape.C / pack_width(shape.C), [&](auto layout) {
+    using Layout = decltype(layout);
+    blocks = blocks_of(shape, Layout::kThreadsPerRow, kBackwardBlocks<Layout::kPacks>);
+    return cudaSuccess;
+  });
+  return static_cast<std::int64_t>(blocks) * 2 * shape.C;
 }
 
 cudaError_t prepare_layer_norm_backward(const LayerNormShape& shape) {
   return with_type_width_and_layout(shape, [&](auto type, auto width, auto layout) {
     using T = decltype(type);
     using Layout = decltype(layout);
-    return cudaFuncSetAttribute(gradient_row_in_registers<T, width(), Layout::kThreadsPerRow, Layout::kPacks>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                RowRing<T, width(), Layout::kPacks>::kBytes);
+    return allow_shared_memory(gradient_row_in_registers<T, width(), Layout::kThreadsPerRow, Layout::kPacks>,
+                               RowRing<T, width(), Layout::kPacks>::kBytes);
   });
 }
 
@@ -325,7 +346,7 @@ cudaError_t launch_layer_norm_backward(const LayerNormShape& shape, const LayerN
   return with_type_width_and_layout(shape, [&](auto type, auto width, auto layout) {
     using T = decltype(type);
     using Layout = decltype(layout);
-    const int blocks = blocks_of(shape, Layout::kThreadsPerRow, kBackwardBlocks);
+    const int blocks = blocks_of(shape, Layout::kThreadsPerRow, kBackwardBlocks<Layout::kPacks>);
     gradient_row_in_registers<T, width(), Layout::kThreadsPerRow, Layout::kPacks>
         <<<static_cast<unsigned int>(blocks), kThreads, RowRing<T, width(), Layout::kPacks>::kBytes,
            stream>>>(shape, pass);

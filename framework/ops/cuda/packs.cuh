@@ -23,24 +23,36 @@ cudaError_t with_width(int width, F&& f) {
   return f(std::integral_constant<int, 1>{});
 }
 
+// Pack `index`, of which `load` loads 16 bytes at a time. Spelled out, since compilers take a pack of 16-bit
+// values in shared memory apart into eight loads, each of which meets the same banks as its neighbours'.
+template <class T, int N, class Load>
+__device__ inline Pack<T, N> load_pieces(const T* base, std::int64_t index, Load load) {
+  constexpr int kPieces = static_cast<int>(sizeof(Pack<T, N>) / sizeof(uint4));
+  if constexpr (kPieces == 0) {
+    return reinterpret_cast<const Pack<T, N>*>(base)[index];
+  } else {
+    Pack<T, N> pack;
+    const auto* from = reinterpret_cast<const uint4*>(base) + index * kPieces;
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) reinterpret_cast<uint4*>(&pack)[i] = load(from + i);
+    return pack;
+  }
+}
+
 template <class T, int N>
 __device__ inline Pack<T, N> load_pack(const T* base, std::int64_t index) {
-  return reinterpret_cast<const Pack<T, N>*>(base)[index];
+  return load_pieces<T, N>(base, index, [](const uint4* from) { return *from; });
+}
+
+template <class T, int N>
+__device__ inline Pack<T, N> load_pack(const Pack<T, N>& from) {
+  return load_pack<T, N>(from.value, 0);
 }
 
 // The same for data that nobody reads again soon: leaves the cache to others.
 template <class T, int N>
 __device__ inline Pack<T, N> load_pack_once(const T* base, std::int64_t index) {
-  constexpr int kPieces = static_cast<int>(sizeof(Pack<T, N>) / sizeof(uint4));
-  if constexpr (kPieces == 0) {
-    return load_pack<T, N>(base, index);
-  } else {
-    Pack<T, N> pack;
-    const auto* from = reinterpret_cast<const uint4*>(base) + index * kPieces;
-#pragma unroll
-    for (int i = 0; i < kPieces; ++i) reinterpret_cast<uint4*>(&pack)[i] = __ldcs(from + i);
-    return pack;
-  }
+  return load_pieces<T, N>(base, index, [](const uint4* from) { return __ldcs(from); });
 }
 
 // Starts a copy into shared memory that holds no registers while it is under way; packs of less than 16 bytes

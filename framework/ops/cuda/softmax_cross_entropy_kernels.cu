@@ -11,6 +11,7 @@
 #include "core/targets.h"
 #include "ops/cuda/block_sums.cuh"
 #include "ops/cuda/packs.cuh"
+#include "ops/cuda/shared_memory.cuh"
 #include "ops/cuda/softmax_cross_entropy_kernels.h"
 
 namespace tandem {
@@ -69,10 +70,9 @@ __device__ inline void add_pack(RowSums& sums, const Row<T, N>& row, int pack, c
   float x[N];
   to_floats(logits, x);
   if (pack >= row.whole_packs) {
+    // Selects and not branches, here and below: a branch around an assignment to x sends x to local memory.
 #pragma unroll
-    for (int j = 0; j < N; ++j) {
-      if (j >= row.classes_in(pack)) x[j] = -INFINITY;  // adds nothing, beats nothing
-    }
+    for (int j = 0; j < N; ++j) x[j] = j < row.classes_in(pack) ? x[j] : -INFINITY;  // adds and beats nothing
   }
   float largest_of_pack = x[0];
 #pragma unroll
@@ -85,17 +85,17 @@ __device__ inline void add_pack(RowSums& sums, const Row<T, N>& row, int pack, c
 #pragma unroll
   for (int j = 0; j < N; ++j) sums.sum += exponential(x[j]);
   if (largest_of_pack >= row.of_target && sums.beaten == 0) {
+    int beaten = 0;
 #pragma unroll
     for (int j = 0; j < N; ++j) {
-      const bool ties_before = x[j] == row.of_target && pack * N + j < row.target;
-      if (x[j] > row.of_target || ties_before) sums.beaten = 1;
+      const int ties_before = (x[j] == row.of_target) & (pack * N + j < row.target);
+      beaten |= (x[j] > row.of_target) | ties_before;
     }
+    sums.beaten = beaten;
   }
   if (row.smoothing) {
 #pragma unroll
-    for (int j = 0; j < N; ++j) {
-      if (j < row.classes_in(pack)) sums.apart += x[j] - row.of_target;
-    }
+    for (int j = 0; j < N; ++j) sums.apart += j < row.classes_in(pack) ? x[j] - row.of_target : 0.0f;
   }
 }
 
@@ -127,7 +127,7 @@ __device__ inline RowSums add_up_and_hold(const Row<T, N>& row, Pack<T, N>* held
 #pragma unroll
     for (int u = 0; u < kBatch; ++u) {
       const int pack = first + u * threads;
-      if (pack < row.packs) add_pack(sums, row, pack, held[pack]);
+      if (pack < row.packs) add_pack(sums, row, pack, load_pack(held[pack]));
     }
   }
   return sums;
@@ -183,25 +183,24 @@ __device__ inline void write_gradient(const CrossEntropyShape& shape, const Row<
   const float everywhere = shape.label_smoothing / static_cast<float>(shape.classes) * scale;
   const float at_target = (1.0f - shape.label_smoothing) * scale;
   const Exponential exponential(sums.largest);
+  const auto gradient_beside_target = [&](float x) {
+    return fmaf(exponential(x), scale_of_exponential, -everywhere);
+  };
 #pragma unroll 2
   for (int pack = static_cast<int>(threadIdx.x); pack < row.packs; pack += static_cast<int>(blockDim.x)) {
     float x[N];
-    to_floats(from[pack], x);
+    to_floats(load_pack(from[pack]), x);
 #pragma unroll
-    for (int j = 0; j < N; ++j) x[j] = fmaf(exponential(x[j]), scale_of_exponential, -everywhere);
-    if (pack == row.target / N) {
-#pragma unroll
-      for (int j = 0; j < N; ++j) {
-        if (j == row.target % N) x[j] -= at_target;
-      }
-    }
+    for (int j = 0; j < N; ++j) x[j] = gradient_beside_target(x[j]);
     if (pack >= row.whole_packs) {
 #pragma unroll
-      for (int j = 0; j < N; ++j) {
-        if (j >= row.classes_in(pack)) x[j] = 0.0f;
-      }
+      for (int j = 0; j < N; ++j) x[j] = j < row.classes_in(pack) ? x[j] : 0.0f;
     }
     store_pack(row.logits, pack, from_floats<T>(x));
+  }
+  // After the pack that holds it, by the thread that wrote that.
+  if (static_cast<unsigned int>(row.target / N) % blockDim.x == threadIdx.x) {
+    row.logits[row.target] = from_float<T>(gradient_beside_target(row.of_target) - at_target);
   }
 }
 
@@ -302,8 +301,8 @@ cudaError_t with_type_and_width(const CrossEntropyShape& shape, F&& f) {
 cudaError_t prepare_cross_entropy(const CrossEntropyShape& shape) {
   if (!row_fits(shape)) return cudaSuccess;
   return with_type_and_width(shape, [&](auto type, auto width) {
-    return cudaFuncSetAttribute(cross_entropy_row_per_block<decltype(type), width(), true, true>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes);
+    return allow_shared_memory(cross_entropy_row_per_block<decltype(type), width(), true, true>,
+                               shape.shared_bytes);
   });
 }
 
