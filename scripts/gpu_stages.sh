@@ -32,7 +32,7 @@ stage_build() { configure_and_build && check_libraries; }
 stage_tests() {
   local folder status=0 count=0
   while read -r folder; do
-    ctest --test-dir "$build/$folder" --parallel 4 --timeout 120 --output-on-failure --no-tests=error \
+    ctest --test-dir "$build/$folder" --parallel 8 --timeout 120 --output-on-failure --no-tests=error \
       --output-junit "$PWD/$work/tests-$((count++)).xml" || status=1
   done < <(gpu_test_folders)
   return "$status"

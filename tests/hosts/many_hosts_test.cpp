@@ -118,8 +118,10 @@ TEST_F(ManyHosts, AHostCutOffInMidRunEndsTheJobOnAllHosts) {
 // The same through a real sshd, with a key of its own and a greeting that every login prints.
 TEST_F(ManyHosts, OverSsh) {
   const auto folder = folder_.path().string();
-  if (run_command("command -v ssh ssh-keygen /usr/sbin/sshd").exit_code != 0)
-    GTEST_SKIP() << "openssh-server and openssh-client are not installed";
+  // One by one: a shell's command -v need not look at more than its first operand.
+  for (const std::string program : {"ssh", "ssh-keygen", "/usr/sbin/sshd"})
+    if (run_command("command -v " + program).exit_code != 0)
+      GTEST_SKIP() << program << " is missing: openssh-client and openssh-server are not both installed";
   ASSERT_EQ(
       run_command("mkdir -p /run/sshd && cd " + folder +
                   " && ssh-keygen -q -t ed25519 -N '' -f host && ssh-keygen -q -t ed25519 -N '' -f user")
