@@ -16,6 +16,7 @@
 
 #include "core/rng.h"
 #include "core/tensor_view.h"
+#include "device/buffer.h"
 
 namespace tandem {
 
@@ -25,9 +26,12 @@ class HostTensor {
  public:
   HostTensor() = default;
   explicit HostTensor(const Shape& shape, DType dtype = DType::F32) : shape_(shape), dtype_(dtype) {
-    const auto bytes = static_cast<std::size_t>(bytes_of(shape.elements(), dtype).value());
-    memory_.reset(static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), kAlignment)));
-    std::fill_n(memory_.get(), bytes, std::byte{0});
+    take(::operator new(std::max<std::size_t>(bytes(), 1), kAlignment), nullptr);
+  }
+  // In memory that a device reaches, too. `allocator` outlives the tensor.
+  HostTensor(const Shape& shape, DType dtype, Allocator& allocator) : shape_(shape), dtype_(dtype) {
+    take(allocator.allocate(ByteCount(static_cast<std::int64_t>(std::max<std::size_t>(bytes(), 1)))),
+         &allocator);
   }
 
   // fp32, uniform in [low, high), the same numbers for the same seed.
@@ -83,8 +87,21 @@ class HostTensor {
  private:
   static constexpr std::align_val_t kAlignment{64};
   struct Release {
-    void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
+    Allocator* allocator = nullptr;
+    void operator()(std::byte* memory) const {
+      if (allocator == nullptr) {
+        ::operator delete(memory, kAlignment);
+      } else {
+        allocator->release(memory);
+      }
+    }
   };
+  std::size_t bytes() const { return static_cast<std::size_t>(bytes_of(shape_.elements(), dtype_).value()); }
+  void take(void* memory, Allocator* from) {
+    memory_ = {static_cast<std::byte*>(memory), Release{from}};
+    std::fill_n(memory_.get(), bytes(), std::byte{0});
+  }
+
   std::unique_ptr<std::byte, Release> memory_;
   Shape shape_;
   DType dtype_ = DType::F32;

@@ -1,4 +1,4 @@
-// A plan with the memory to execute it on the CPU.
+// A plan with the memory to execute it.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +25,14 @@ inline ParameterLayout one_bucket_layout(const Plan& plan) {
                          std::span(kOneBucket).first(plan.parameters.empty() ? 0 : 1));
 }
 
-// Owns everything and stays where it is. One stream; synchronize() before reading memory.
+// Owns everything and stays where it is. One stream; synchronize() before reading memory, which the host can
+// address.
 struct PlannedRun {
-  explicit PlannedRun(Plan finished, const ParameterStoreOptions& options = {})
-      : plan(std::move(finished)),
+  explicit PlannedRun(Plan finished, const ParameterStoreOptions& options = {},
+                      std::shared_ptr<Device> on = std::make_shared<CpuDevice>())
+      : shared_device(std::move(on)),
+        device(*shared_device),
+        plan(std::move(finished)),
         stream(device.make_stream(StreamRole::Compute)),
         store(device, one_bucket_layout(plan), plan.buffers, options),
         sink(store, plan.gradient_uses(), nullptr),
@@ -72,7 +76,8 @@ struct PlannedRun {
     fail_expectation("parameter", "no parameter is named " + name, std::source_location::current());
   }
 
-  CpuDevice device;
+  std::shared_ptr<Device> shared_device;
+  Device& device;
   Plan plan;
   std::unique_ptr<Stream> stream;
   ParameterStore store;

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "data/synthetic.h"
-#include "device/cpu/cpu_device.h"
 #include "models/registry.h"
-#include "ops/cpu/cpu_backend.h"
+#include "support/training_device.h"
 #include "train/training_job.h"
 
 namespace tandem {
@@ -64,12 +63,6 @@ inline JobOptions small_job(std::int64_t steps, double learning_rate) {
   options.trainer.learning_rate = {.base = learning_rate, .total_steps = steps};
   return options;
 }
-
-// What a run computes on; the CPU unless a test says otherwise.
-struct TrainingDevice {
-  std::unique_ptr<Device> device = std::make_unique<CpuDevice>();
-  std::unique_ptr<OpBackend> ops = make_cpu_backend();
-};
 
 // Owns everything of one rank's run but what joins the ranks.
 class TrainingRun {

@@ -73,7 +73,14 @@ __device__ inline void copy_pack_async(Pack<T, N>* to, const T* base, std::int64
 
 template <class T, int N>
 __device__ inline void store_pack(T* base, std::int64_t index, const Pack<T, N>& pack) {
-  reinterpret_cast<Pack<T, N>*>(base)[index] = pack;
+  constexpr int kPieces = static_cast<int>(sizeof(pack) / sizeof(uint4));
+  if constexpr (kPieces == 0) {
+    reinterpret_cast<Pack<T, N>*>(base)[index] = pack;
+  } else {
+    auto* to = reinterpret_cast<uint4*>(base) + index * kPieces;
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) to[i] = reinterpret_cast<const uint4*>(&pack)[i];
+  }
 }
 
 template <class T, int N>
