@@ -87,7 +87,7 @@ class HostTensor {
  private:
   static constexpr std::align_val_t kAlignment{64};
   struct Release {
-    Allocator* allocator = nullptr;
+    Allocator* allocator;  // null: memory of operator new
     void operator()(std::byte* memory) const {
       if (allocator == nullptr) {
         ::operator delete(memory, kAlignment);
@@ -102,7 +102,7 @@ class HostTensor {
     std::fill_n(memory_.get(), bytes(), std::byte{0});
   }
 
-  std::unique_ptr<std::byte, Release> memory_;
+  std::unique_ptr<std::byte, Release> memory_{nullptr, Release{nullptr}};
   Shape shape_;
   DType dtype_ = DType::F32;
 };
