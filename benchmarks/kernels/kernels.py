@@ -31,7 +31,7 @@ COMMUNICATION = "all-reduce"
 COPIES = "copies"
 CLASSES = [
     (COMMUNICATION, r"emulated_transfer|stamp_turn|ncclDevKernel|ncclKernel"),
-    ("attention", r"fmha|flash|sdpa|causal_softmax|attention"),
+    ("attention", r"fmha|flash|sdpa|causal_softmax|attention|compute_dot_do_o|convert_dq"),
     ("convolution", r"fprop|dgrad|wgrad|convolve|conv2d|implicit_gemm|zero_padding_one"),
     ("batch norm", r"channels_per_thread|channel_per_column|patch_per_thread|apply_output_pack_per_thread"),
     ("layer norm", r"row_in_registers|finish_gradients_column"),
@@ -40,8 +40,8 @@ CLASSES = [
     ("embedding", r"embed_pack|number_position|add_rows_of_tokens|add_sequences|DeviceRadixSort"),
     ("bias gradient", r"column_sum"),
     ("pool", r"max_output_pack|average_output_pack|gradient_input_pack"),
+    ("matrix product", r"nvjet|gemm|cutlass|cublas|splitK|wgmma"),  # some with GELU in their epilogue; 1 x 1 convolutions
     ("elementwise", r"add_pack_per_thread|drop_elements|normalize_outputs|gelu|store_gradient|add_bias"),
-    ("matrix product", r"nvjet|gemm|cutlass|cublas|splitK|wgmma"),
 ]
 
 
