@@ -1,7 +1,8 @@
 #include <algorithm>
 
-#include "ops/cuda/float_types.cuh"
+#include "ops/cuda/block_sums.cuh"
 #include "ops/cuda/linear_kernels.h"
+#include "ops/cuda/packs.cuh"
 
 namespace tandem {
 namespace {
@@ -123,14 +124,12 @@ __global__ void column_sum_stretch_per_block(const T* matrix, std::int64_t rows,
   }
 }
 
-template <class To>
-__global__ void column_sum_finish_column_per_thread(const float* partial, std::int64_t stretches,
-                                                    std::int64_t columns, To* to, bool accumulate) {
-  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (column >= columns) return;
-  float total = 0.0f;
-  for (std::int64_t s = 0; s < stretches; ++s) total += partial[s * columns + column];
-  to[column] = from_float<To>(total + (accumulate ? to_float(to[column]) : 0.0f));
+__global__ void column_sum_finish_column_per_column(const float* partial, int stretches, std::int64_t columns,
+                                                    GradientOut to) {
+  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kFinishColumns + threadIdx.x;
+  const bool inside = column < columns;
+  const double total = sum_partials(partial, stretches, columns, column, inside);
+  if (inside && threadIdx.y == 0) put_gradient(to, column, static_cast<float>(total));
 }
 
 }  // namespace
@@ -169,12 +168,10 @@ cudaError_t launch_column_sum(const ColumnSum& sum, cudaStream_t stream) {
     });
   });
   if (status != cudaSuccess) return status;
-  return with_float_type(sum.to.dtype, [&](auto type) {
-    using To = decltype(type);
-    column_sum_finish_column_per_thread<To><<<blocks_for(sum.columns, kThreads), kThreads, 0, stream>>>(
-        sum.partial_sums, tiling.stretches, sum.columns, static_cast<To*>(sum.to.data), sum.to.accumulate);
-    return cudaGetLastError();
-  });
+  column_sum_finish_column_per_column<<<blocks_for(sum.columns, kFinishColumns),
+                                        dim3(kFinishColumns, kFinishLanes), 0, stream>>>(
+      sum.partial_sums, static_cast<int>(tiling.stretches), sum.columns, sum.to);
+  return cudaGetLastError();
 }
 
 cudaError_t launch_add_bias(Floats matrix, const void* bias, std::int64_t rows, std::int64_t columns,
