@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ElementTree
 from datetime import datetime, timezone
 from pathlib import Path
 
-from cells import Bout, Cell, bouts
+from cells import ROOT, Bout, Cell, bouts
 
 SCHEMA = "tandem.gpu_check/2"
 EMULATED = "emulated link, contention not validated"
@@ -301,7 +301,8 @@ def write_results(directory, out, gpus, earlier=None):
     found = results(directory, gpus, earlier)
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_suffix(".tmp")
-    part.write_text(json.dumps(found, indent=1) + "\n")
+    # Commands name programs and files of this tree; where the tree lies concerns nobody.
+    part.write_text(json.dumps(found, indent=1).replace(f"{ROOT}/", "") + "\n")
     part.replace(out)
     return found
 

@@ -256,6 +256,31 @@ class CollectTest(unittest.TestCase):
         self.assertIn("gpt3_1_3b.b8.vs-eager", missing)
         self.assertNotIn(found["bouts"][0]["name"] + " ", missing)
 
+    def test_no_result_says_where_the_tree_lies(self):
+        (self.directory / "measured").mkdir()
+        (self.directory / "measured" / "one.json").write_text(json.dumps({"command": f"{ROOT}/build/bin/trainer --x"}))
+        out = self.directory / "out.json"
+        collect.write_results(self.directory, out, 1)
+        self.assertEqual(json.loads(out.read_text())["measured"]["one"]["command"], "build/bin/trainer --x")
+
+
+class TablesTest(unittest.TestCase):
+    def test_every_stored_result_has_its_tables(self):
+        stored = sorted((ROOT / "benchmarks" / "results").glob("gpu_*.json"))
+        self.assertTrue(stored)
+        for path in stored:
+            line = [sys.executable, "-B", str(HERE / "tables.py"), str(path)]
+            text = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+            self.assertIn("| resnet50.b256 | reduce-overhead |", text)
+            self.assertIn("| **step** |", text)
+            self.assertIn("emulated, 8 ranks", text)
+
+    def test_an_unknown_table_is_an_error_that_names_it(self):
+        line = [sys.executable, "-B", str(HERE / "tables.py"), "x.json", "bout"]
+        ended = subprocess.run(line, capture_output=True, text=True)
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("no table 'bout'", ended.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
