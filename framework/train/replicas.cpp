@@ -50,9 +50,29 @@ void average_buffers(ParameterStore& store, Device& device, RankGroup& group, St
   upload(values, buffers, device, stream);
 }
 
+// Piece by piece: a large model's parameters need not fit into the host's memory at once, let alone pinned.
+// The next piece is on its way while one is hashed.
 std::uint64_t parameter_hash(const ParameterStore& store, Device& device, Stream& stream) {
-  const auto values = download(store.masters(store.everything()), device, stream);
-  return hash_bytes({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
+  constexpr std::int64_t kPiece = 16 << 20;
+  const auto all = store.masters(store.everything());
+  const auto bytes = all.bytes().value();
+  const auto* from = static_cast<const char*>(all.raw());
+  const auto piece = std::min(kPiece, bytes);
+  const Buffer staging[] = {Buffer(device.pinned_memory(), ByteCount(piece)),
+                            Buffer(device.pinned_memory(), ByteCount(piece))};
+  const auto length = [&](std::int64_t first) { return std::min(piece, bytes - first); };
+  const auto request = [&](std::int64_t first) {
+    if (first < bytes) stream.copy(staging[first / piece % 2].data(), from + first, ByteCount(length(first)));
+  };
+  ContentHash hash;
+  request(0);
+  for (std::int64_t first = 0; first < bytes; first += piece) {
+    stream.synchronize();
+    request(first + piece);
+    hash.add({static_cast<const char*>(staging[first / piece % 2].data()),
+              static_cast<std::size_t>(length(first))});
+  }
+  return hash.value();
 }
 
 std::uint64_t expect_equal_replicas(const ParameterStore& store, Device& device, RankGroup& group,
