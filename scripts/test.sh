@@ -20,6 +20,7 @@ git ls-files 'framework/*.cpp' 'models/*.cpp' 'programs/*.cpp' | grep -v /cuda/ 
   xargs --max-procs "$(nproc)" --max-args 4 clang-tidy-16 -p build --quiet --extra-arg=-Wno-unknown-warning-option
 
 echo "== AddressSanitizer and UndefinedBehaviorSanitizer"
-scripts/build.sh build-sanitize -DCMAKE_BUILD_TYPE=Debug -DTANDEM_SANITIZE=ON -DTANDEM_CUDA=OFF \
-  -DTANDEM_TESTS=ON -DTANDEM_BENCHMARKS=OFF
+# -g1: names and lines for the sanitizers' reports, in less time than a debugger's information takes.
+scripts/build.sh build-sanitize -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-g1 -DTANDEM_SANITIZE=ON \
+  -DTANDEM_CUDA=OFF -DTANDEM_TESTS=ON -DTANDEM_BENCHMARKS=OFF
 ctest --test-dir build-sanitize --parallel "$(nproc)"
