@@ -8,6 +8,6 @@ scripts/setup.sh
 scripts/build.sh build -DCMAKE_BUILD_TYPE=Release -DTANDEM_TESTS=OFF -DTANDEM_BENCHMARKS=OFF
 
 echo
-echo "Training a small ResNet on Fashion-MNIST with 2 CPU ranks over three links; this takes three to five minutes."
+echo "Training a small ResNet on Fashion-MNIST with 2 CPU ranks over three links; this takes three to six minutes."
 exec ./launcher compare --config fashion_resnet.yaml --ranks 2 --links shm,tcp,paced,paced-no-overlap --repeats 3 \
   --set data.limit=12288 train.epochs=2 --accuracy-run --fresh --out runs/quickstart
