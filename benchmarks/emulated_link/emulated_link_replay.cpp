@@ -5,9 +5,9 @@
 // Takes from each record when every bucket was ready and how long every update lasted, and sends the buckets
 // over the link's formula once more, on paper: an all-reduce begins when its bucket is ready and the one
 // before it has ended, and compute waits for it in the buckets' order. Exits with 1 if the waits differ from
-// those that were measured by more than 1 % of the step. The time of the all-reduces is shown beside the
-// formula's: under load they last longer, as their blocks wait until multiprocessors are free. Alone,
-// emulated_link_bench holds them to the formula.
+// those that were measured by more than 1 % of the step, or the time of the all-reduces from their formula's
+// by more than 3 %, or 5 us each where that is more. Under load the latter has not held yet: a transfer's
+// blocks wait until multiprocessors are free. Alone, emulated_link_bench measures it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -24,6 +24,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kToleranceOfStep = 0.01;
+constexpr double kToleranceOfBusy = 0.03;
+constexpr double kToleranceOfBusyMs = 0.005;  // of each all-reduce
 
 struct Waits {
   double exposed_ms = 0.0, busy_ms = 0.0;
@@ -86,6 +88,8 @@ Json check(const std::string& path) {
     return statistics_of(Samples(values.begin(), values.end()))->median;
   };
   const double difference = std::abs(median(found_share) - median(expected_share));
+  const double busy_tolerance = std::max(kToleranceOfBusy * expected.busy_ms,
+                                         kToleranceOfBusyMs * static_cast<double>(all_reduce_ms.size()));
   return {{"record", path},
           {"name", run.name},
           {"link", run.link.description},
@@ -93,7 +97,8 @@ Json check(const std::string& path) {
           {"step_ms", median(step_ms)},
           {"exposed_share", {{"replayed", median(expected_share)}, {"measured", median(found_share)}}},
           {"busy_ms", {{"formula", expected.busy_ms}, {"measured", median(found_busy)}}},
-          {"holds", difference <= kToleranceOfStep}};
+          {"exposed_holds", difference <= kToleranceOfStep},
+          {"busy_holds", std::abs(median(found_busy) - expected.busy_ms) <= busy_tolerance}};
 }
 
 int run(int count, char** paths) {
@@ -101,7 +106,7 @@ int run(int count, char** paths) {
   bool holds = true;
   for (int i = 0; i < count; ++i) {
     all.push_back(check(paths[i]));
-    holds = holds && all.back()["holds"].get<bool>();
+    holds = holds && all.back()["exposed_holds"].get<bool>() && all.back()["busy_holds"].get<bool>();
   }
   std::puts(all.dump(1).c_str());
   return holds ? 0 : 1;
